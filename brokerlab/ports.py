@@ -22,6 +22,7 @@ from brokerlab.state import locked, write_json
 
 LOOPBACK = "127.0.0.1"
 RESERVED_FOR_S = 60
+SOCKETS_LINGER_S = 3
 # Below the range from which Linux and macOS take the source ports of outgoing connections.
 ANY_FREE = range(20_000, 32_000)
 
@@ -54,7 +55,13 @@ def owner_of(port: int) -> str:
 
 
 def require_free(port: int, name: str) -> None:
-    """A node that comes back must get its old port: its clients know no other."""
+    """A node that comes back must get its old port: its clients know no other.
+
+    The threads of a killed process may hold its sockets for a moment after it is gone.
+    """
+    deadline = time.monotonic() + SOCKETS_LINGER_S
+    while not is_free(port) and time.monotonic() < deadline:
+        time.sleep(0.02)
     if not is_free(port):
         raise PortError(
             f"Port {port} of {name} is taken by {owner_of(port)}. Stop it, "

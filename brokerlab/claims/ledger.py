@@ -67,7 +67,7 @@ def judgements(home: Path | None = None) -> list[dict]:
     lines = path.read_text("ascii", errors="replace").splitlines(True) if path.exists() else []
     kept: list[dict] = []
     for number, line in enumerate(lines, 1):
-        if number == len(lines) and not line.endswith("\n"):
+        if not line.endswith("\n"):
             break
         entry = _decoded(line, path, number)
         if "forget" in entry:
