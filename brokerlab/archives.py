@@ -7,7 +7,7 @@ from pathlib import Path
 
 from brokerlab import toolchain
 from brokerlab.errors import SetupError
-from brokerlab.nodes import kafka, process
+from brokerlab.nodes import kafka, process, spark
 from brokerlab.ports import choose
 from brokerlab.state import State, locked
 
@@ -17,6 +17,7 @@ def ensure_broker_archive(progress: toolchain.Progress = toolchain.quiet) -> Non
     target = toolchain.archive(kafka.ARCHIVE)
     if target.exists():
         return
+    toolchain.jar_set("kafka", progress)
     toolchain.storage_seed(progress)
     with locked(target.with_suffix(".lock")):
         if not target.exists():
@@ -54,6 +55,32 @@ def _record(state: State, target: Path) -> None:
         process.kill(node.entry)
 
 
+def ensure_spark_archive(progress: toolchain.Progress = toolchain.quiet) -> None:
+    """The same for the Spark server: its classes are many, and its boot is the longest."""
+    target = toolchain.archive(spark.ARCHIVE)
+    if target.exists():
+        return
+    with locked(target.with_suffix(".lock")):
+        if not target.exists():
+            progress("recording the classes of a booting Spark server (once)")
+            with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+                _record_spark(State(Path(scratch)), target)
+
+
+def _record_spark(state: State, target: Path) -> None:
+    (port,) = choose([None])
+    node = spark.SparkNode(state, {"name": "spark", "kind": "spark", "ports": {"connect": port}})
+    partial = target.with_suffix(".part")
+    node.archive_flags = lambda: [f"-XX:ArchiveClassesAtExit={partial}"]  # type: ignore[method-assign]
+    try:
+        node.start().wait_until_ready()
+        if not process.terminate(node.entry, 90) or not partial.exists():
+            raise SetupError(f"The class archive was not written: {process.tail(node.log, 3)}")
+        partial.rename(target)
+    finally:
+        process.kill(node.entry)
+
+
 def _use(servers: str) -> None:
     """Touch what every notebook touches, so that its classes are in the archive too."""
     from confluent_kafka import Consumer, Producer
@@ -62,13 +89,13 @@ def _use(servers: str) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     for future in admin.create_topics([NewTopic("warm", 2, 1)]).values():
         future.result(30)
-    producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
+    # A broker that has just started answers "loading" at first; that is no news.
+    quiet = {"log_level": 0, "bootstrap.servers": servers}
+    producer = Producer({**quiet, "enable.idempotence": True})
     for number in range(100):
         producer.produce("warm", key=str(number), value=b"x")
     producer.flush(30)
-    consumer = Consumer(
-        {"bootstrap.servers": servers, "group.id": "warm", "auto.offset.reset": "earliest"}
-    )
+    consumer = Consumer({**quiet, "group.id": "warm", "auto.offset.reset": "earliest"})
     try:
         consumer.subscribe(["warm"])
         consumer.consume(100, 15)

@@ -68,7 +68,7 @@ class KafkaCluster:
 
     # Questions
 
-    def _answering(self) -> Iterator[BrokerNode]:
+    def answering(self) -> Iterator[BrokerNode]:
         """Brokers worth asking: alive, not frozen, not cut off."""
         faults = self.store.read()["faults"].values()
         cut = {f["node"] for f in faults if f["kind"] == "cut"}
@@ -83,7 +83,7 @@ class KafkaCluster:
         newest: dict[int, Partition] = {}
 
         def found() -> bool:
-            for node in self._answering():
+            for node in self.answering():
                 for seen in self.view(node, topic):
                     known = newest.get(seen.partition)
                     if known is None or seen.epoch > known.epoch or known.leader is None:
@@ -131,12 +131,13 @@ class KafkaCluster:
 
     def controller(self, timeout_s: float = 30.0) -> KafkaNode:
         """The node that leads the metadata quorum."""
-        node_id = wait_until(self._quorum_leader, timeout_s, "a leader of the metadata quorum")
+        node_id = wait_until(self.quorum_leader, timeout_s, "a leader of the metadata quorum")
         return next(node for node in self.nodes if node.node_id == node_id)
 
-    def _quorum_leader(self) -> int | None:
+    def quorum_leader(self) -> int | None:
+        """The number of the node that leads the metadata quorum, by the newest epoch known."""
         newest = (-1, None)
-        for node in self._answering():
+        for node in self.answering():
             try:
                 seen = ask.quorum(node.port)
             except OSError:
@@ -144,6 +145,22 @@ class KafkaCluster:
             if not seen.error_code and seen.leader_id > 0:
                 newest = max(newest, (seen.leader_epoch, seen.leader_id))
         return newest[1]
+
+    def leads(self) -> dict[int, int]:
+        """How many partitions each broker leads; empty when no broker answers."""
+        counts: dict[int, int] = {}
+        for node in self.answering():
+            try:
+                reply = ask.metadata(node.port, None)
+            except OSError:
+                continue
+            counts = dict.fromkeys((broker.node_id for broker in reply.brokers), 0)
+            for topic in reply.topics:
+                for partition in topic.partitions:
+                    if partition.leader_id in counts:
+                        counts[partition.leader_id] += 1
+            break
+        return counts
 
     # Waiting
 
@@ -160,7 +177,7 @@ class KafkaCluster:
                 if not sees(node, ids):
                     return False
                 del waiting[node.name]
-            return self._quorum_leader() is not None
+            return self.quorum_leader() is not None
 
         try:
             wait_until(ready, timeout_s, "all brokers to see each other", poll_s=0.02)

@@ -122,7 +122,7 @@ class Lab:
 
     def _wait_for_topic(self, name: str, partitions: int) -> None:
         def known_everywhere() -> bool:
-            views = [self.kafka.view(node, name) for node in self.kafka._answering()]
+            views = [self.kafka.view(node, name) for node in self.kafka.answering()]
             return all(
                 len(view) == partitions and all(p.leader and p.isr == p.replicas for p in view)
                 for view in views
@@ -139,6 +139,16 @@ class Lab:
         return f"{name}-{uuid.uuid4().hex[:6]}"
 
     # The whole
+
+    def start_jupyter(self, progress: Callable[[str], None] = toolchain.quiet) -> Node:
+        """JupyterLab on the learner's working copies, opened at the first notebook."""
+        from brokerlab import workcopies
+
+        root = workcopies.make_copies(self.store.home)
+        first = workcopies.notebook_path("00")
+        self.backend.progress = progress
+        with locked(self.store.home / "up.lock"):
+            return self.backend.start_jupyter(str(root), f"notebooks/{first.name}")
 
     def down(self) -> list[str]:
         return self.backend.down()

@@ -70,7 +70,8 @@ class LocalBackend:
         toolchain.jar_set("kafka", self.progress)
         archives.ensure_broker_archive(self.progress)
         if not entries:
-            entries = self._plan_kafka(profile or "lab", controllers or "combined")
+            planned = self.plan_kafka(profile or "lab", controllers or "combined")
+            entries = [node.entry for node in planned]
         elif not any(process.find(entry) for entry in entries):
             self._move_taken_ports(entries)
         self.proxy.start([link for entry in entries for link in kafka.links_of(entry)])
@@ -90,7 +91,8 @@ class LocalBackend:
             controllers or runs_as
         ) != runs_as
 
-    def _plan_kafka(self, profile: str, controllers: str) -> list[dict]:
+    def plan_kafka(self, profile: str, controllers: str) -> list[Node]:
+        """The nodes of a new cluster, not started yet."""
         base = first_port()
         ports: dict[str, dict[str, int]] = {}
         link_ports = LINK_PORTS if profile == "lab" else []
@@ -110,7 +112,7 @@ class LocalBackend:
             # The seat of a cluster that was taken down may hold another cluster's data.
             shutil.rmtree(self.store.home / "nodes" / entry["name"], ignore_errors=True)
             self.store.put_node(entry)
-        return entries
+        return [attach(self.store, entry) for entry in entries]
 
     def _move_taken_ports(self, entries: list[dict]) -> None:
         """A cluster that was down may find its ports taken; nobody is connected, so it moves."""

@@ -54,6 +54,11 @@ class KafkaNode(Node):
     def prepare(self) -> None:
         if not (self.data / "meta.properties").exists():
             seed_storage(self.data, self.entry["cluster_id"], self.node_id)
+        self.render()
+
+    def render(self) -> None:
+        """Write the node's settings where it and `StorageTool` read them."""
+        ensure_folder(self.folder)
         (self.folder / "server.properties").write_text(render(self.entry, self.data))
         shutil.copy(toolchain.TEMPLATES / "log4j2.properties", self.folder)
 

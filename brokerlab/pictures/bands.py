@@ -14,7 +14,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from brokerlab.pictures import look
 from brokerlab.pictures.over_time import time_axis
-from brokerlab.pictures.told import absent, as_faults, fault_words, rows_of
+from brokerlab.pictures.told import absent, as_faults, fault_words, many, rows_of
 
 
 class Band(NamedTuple):
@@ -51,7 +51,7 @@ def group_assignment(
         panels.setdefault(str(row.get("protocol") or ""), []).append(band)
     if not panels:
         return look.nothing(title, "Nobody was assigned a partition.")
-    return _draw(panels, as_faults(faults), title, ("members", "nobody reads"), end_s)
+    return _draw(panels, as_faults(faults), title, ("member", "nobody reads"), end_s)
 
 
 @look.drawn
@@ -64,7 +64,7 @@ def leader_moves(
         return look.nothing(title, "No leader was sampled.")
     bands = _bands_of_samples(rows)
     end_s = max(time for time, _, _ in rows)
-    return _draw({"": bands}, as_faults(faults), title, ("leaders", "no leader"), end_s)
+    return _draw({"": bands}, as_faults(faults), title, ("leader", "no leader"), end_s)
 
 
 def _sample(row: object) -> tuple:
@@ -118,9 +118,7 @@ def _draw(
         more_labels, sentence = _panel(axes, bands, styles)
         labels += more_labels
         told.append(f"{name}: {sentence}" if name else sentence)
-        axes.set_title(
-            name, loc="left", fontweight="bold", pad=24 if axes is all_axes[0] and faults else 6
-        )
+        axes.set_title(name, loc="left", fontweight="bold")
         time_axis(axes, end_s)
         look.shade(axes, faults, words=axes is all_axes[0])
         if axes is not all_axes[-1]:
@@ -134,7 +132,10 @@ def _draw(
     look.legend_below(picture, handles)
     look.drop_what_does_not_fit(picture, labels)
     look.describe(
-        picture, f"{len(holders)} {words[0]} over {end_s:.1f} seconds", *told, fault_words(faults)
+        picture,
+        f"{many(len(holders), words[0])} over {end_s:.1f} seconds",
+        *told,
+        fault_words(faults),
     )
     return picture
 

@@ -8,9 +8,9 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from brokerlab.pictures import look
-from brokerlab.pictures.told import rows_of
+from brokerlab.pictures.told import many, rows_of
 
-MOST_KEYS = 16
+MOST_KEYS = 12
 MOST_COLUMNS_WITH_NUMBERS = 12
 BLUES = LinearSegmentedColormap.from_list("blues", ["white", look.SKY, look.BLUE, "#00314D"])
 
@@ -37,15 +37,20 @@ def partition_heatmap(
     _totals(top, grid.sum(axis=0))
     _cells(bottom, grid, names, partitions)
     picture.get_layout_engine().set(hspace=0.0, h_pad=0.06)
-    totals = ", ".join(
-        f"partition {p} {n:,}" for p, n in zip(partitions, grid.sum(axis=0), strict=True)
+    pairs = list(zip(partitions, grid.sum(axis=0), strict=True))
+    pairs = (
+        pairs
+        if len(pairs) <= 12
+        else [max(pairs, key=lambda p: p[1]), min(pairs, key=lambda p: p[1])]
     )
+    totals = ", ".join(f"partition {p} {n:,}" for p, n in pairs)
     split = sum(1 for row in table.values() if sum(1 for n in row.values() if n) > 1)
     look.describe(
         picture,
-        f"{len(keys):,} keys and {int(grid.sum()):,} records in {len(partitions)} partitions: "
+        f"{many(len(keys), 'key')} and {many(int(grid.sum()), 'record')} in "
+        f"{many(len(partitions), 'partition')}: "
         f"{totals}",
-        f"{split:,} keys are in more than one partition",
+        f"In more than one partition: {many(split, 'key')}",
     )
     return picture
 
@@ -90,10 +95,11 @@ def _totals(axes: Axes, totals: np.ndarray) -> None:
 
 
 def _cells(axes: Axes, grid: np.ndarray, names: list[str], partitions: list) -> None:
-    most = max(1, grid.max())
+    # The row of all other keys may be darker than the scale; it must not set it.
+    most = max(1, grid[: MOST_KEYS - 1].max())
     axes.imshow(grid, cmap=BLUES, vmin=0, vmax=most, aspect="auto")
     axes.set_yticks(range(len(names)), names)
-    every = max(1, len(partitions) // 16)
+    every = -(-len(partitions) // 16)
     axes.set_xticks(range(0, len(partitions), every), [str(p) for p in partitions[::every]])
     axes.set_xlabel("partition")
     axes.set_yticks(np.arange(len(names) + 1) - 0.5, minor=True)
@@ -104,5 +110,5 @@ def _cells(axes: Axes, grid: np.ndarray, names: list[str], partitions: list) -> 
         return
     for (row, column), count in np.ndenumerate(grid):
         if count:
-            ink = look.ink_on(to_hex(BLUES(count / most)))
+            ink = look.ink_on(to_hex(BLUES(min(1.0, count / most))))
             axes.text(column, row, f"{count:,}", ha="center", va="center", color=ink, fontsize=14)

@@ -10,13 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from brokerlab.pictures import look
-from brokerlab.pictures.told import absent, rows_of
+from brokerlab.pictures.told import absent, many, rows_of
 
-CELLS_IN_A_LINE = 16
-MOST_CELLS = 64
+# letters of the longest key or value -> cells that fit into a line
+ROOM = {3: 16, 5: 11, 7: 8}
+MOST_LINES = 4
 HEIGHT = 1.0
 STOREYS = {"before": 0.0, "after": 1.7}
-LINE_HEIGHT = 3.25
+LINE_HEIGHT = 3.5
 
 
 @look.drawn
@@ -28,8 +29,9 @@ def compaction(
     offsets = sorted(logs["before"].keys() | logs["after"].keys())
     if not offsets:
         return look.nothing(title, "The log is empty.")
-    shown = offsets[:MOST_CELLS]
-    width = min(CELLS_IN_A_LINE, max(8, len(shown)))
+    letters = _letters(logs)
+    width = min(ROOM[letters], max(8, len(offsets)))
+    shown = offsets[: MOST_LINES * width]
     lines = [shown[n : n + width] for n in range(0, len(shown), width)]
     picture = look.blank(title, 1.5 + 2.05 * len(lines))
     axes = picture.add_subplot()
@@ -38,9 +40,9 @@ def compaction(
     styles = look.styles_for([key for key in keys if not absent(key)])
     for number, line in enumerate(lines):
         for name, log in logs.items():
-            _storey(axes, name, line, log, number * LINE_HEIGHT + STOREYS[name], styles)
-    axes.set_xlim(-1.6 * width / CELLS_IN_A_LINE, width)
-    axes.set_ylim(len(lines) * LINE_HEIGHT - 0.35, -0.5)
+            _storey(axes, name, line, log, number * LINE_HEIGHT + STOREYS[name], styles, letters)
+    axes.set_xlim(-0.1 * width, width)
+    axes.set_ylim(len(lines) * LINE_HEIGHT - 0.6, -0.5)
     _legend(picture, logs, len(offsets) - len(shown))
     _describe(picture, logs)
     return picture
@@ -50,22 +52,47 @@ def _by_offset(records: object) -> dict[int, Mapping]:
     return {int(record["offset"]): record for record in rows_of(records)}
 
 
+def _letters(logs: dict[str, dict[int, Mapping]]) -> int:
+    """How many letters a cell must hold: enough for the longest key or value, up to seven."""
+    texts = [
+        str(r[part]) for log in logs.values() for r in log.values() for part in ("key", "value")
+    ]
+    longest = max(len(text) for text in texts if text != "None") if set(texts) != {"None"} else 3
+    return next((letters for letters in ROOM if longest <= letters), max(ROOM))
+
+
 def _storey(
-    axes: Axes, name: str, line: list[int], log: dict[int, Mapping], top: float, styles: dict
+    axes: Axes,
+    name: str,
+    line: list[int],
+    log: dict[int, Mapping],
+    top: float,
+    styles: dict,
+    letters: int,
 ) -> None:
     """One line of cells, with its name at the left and the offsets above."""
-    axes.text(-0.2, top + HEIGHT / 2, name, ha="right", va="center", fontweight="bold", fontsize=16)
+    axes.text(
+        -0.012 * ROOM[letters],
+        top + HEIGHT / 2,
+        name,
+        ha="right",
+        va="center",
+        fontweight="bold",
+        fontsize=16,
+    )
     for column, offset in enumerate(line):
         axes.text(column + 0.5, top - 0.08, str(offset), ha="center", color=look.GREY, fontsize=12)
         if offset in log:
             record = log[offset]
-            _cell(axes, column, top, record, styles.get(record["key"]))
+            _cell(axes, column, top, record, styles.get(record["key"]), letters)
         else:
             frame = {"fc": "white", "ec": "#8C8C8C", "ls": (0, (3, 3)), "lw": 1.2, "gid": "removed"}
             axes.add_patch(Rectangle((column + 0.04, top), 0.92, HEIGHT, **frame))
 
 
-def _cell(axes: Axes, column: int, top: float, record: Mapping, style: look.Style | None) -> None:
+def _cell(
+    axes: Axes, column: int, top: float, record: Mapping, style: look.Style | None, letters: int
+) -> None:
     tombstone = absent(record["value"])
     colour = style.colour if style and not tombstone else "white"
     axes.add_patch(
@@ -81,8 +108,8 @@ def _cell(axes: Axes, column: int, top: float, record: Mapping, style: look.Styl
         )
     )
     ink = look.ink_on(colour)
-    key = "–" if absent(record["key"]) else look.short(record["key"], 5)
-    value = "null" if tombstone else look.short(record["value"], 5)
+    key = "–" if absent(record["key"]) else look.short(record["key"], letters)
+    value = "null" if tombstone else look.short(record["value"], letters)
     plain = {"ha": "center", "va": "center", "color": ink, "clip_on": True}
     ground = {"bbox": {"fc": "white", "ec": "none", "pad": 1}} if tombstone else {}
     axes.text(column + 0.5, top + 0.3, key, fontweight="bold", fontsize=14, **plain, **ground)
@@ -102,9 +129,9 @@ def _describe(picture: look.Picture, logs: dict[str, dict[int, Mapping]]) -> Non
     before, after = logs["before"], logs["after"]
     gone = sorted(before.keys() - after.keys())
     kept = {record["key"] for record in after.values()}
-    removed = ", ".join(map(str, gone[:40])) + (" ..." if len(gone) > 40 else "")
+    removed = ", ".join(map(str, gone[:40])) + (" and so on" if len(gone) > 40 else "")
     look.describe(
         picture,
-        f"{len(before):,} records before, {len(after):,} after, for {len(kept):,} keys",
+        f"{many(len(before), 'record')} before, {len(after):,} after, for {many(len(kept), 'key')}",
         f"Removed offsets: {removed}" if gone else "Nothing was removed",
     )

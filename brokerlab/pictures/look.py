@@ -196,7 +196,8 @@ def _label_above(
         text,
         (middle, 1),
         xycoords=("data", "axes fraction"),
-        xytext=(0, 5 + 21 * row),
+        # A panel's own title stands directly above it; faults are named above that.
+        xytext=(0, 5 + 21 * row + (24 if axes.get_title(loc="left") else 0)),
         textcoords="offset points",
         ha="center",
         va="bottom",

@@ -14,6 +14,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from brokerlab.pictures import look
 from brokerlab.pictures.told import absent, rows_of
 
+MOST_TICKS = 7
+
 Points = dict[object, dict[object, list[float]]]
 
 
@@ -32,10 +34,11 @@ def curves(
     """One panel for each column in `y`, one line for each value of the column `series`.
 
     `labels` gives the columns names in plain words: `{"linger_ms": "linger.ms"}`.
-    Places on the x axis that are not numbers are drawn as they come, evenly spaced.
+    Places on the x axis are evenly spaced when they are not numbers, or when `log_x` is asked for
+    and there is a zero among them, which has no logarithm.
     """
-    rows, columns = rows_of(points), [y] if isinstance(y, str) else list(y)
-    rows = [row for row in rows if not all(absent(row.get(column)) for column in columns)]
+    columns = [y] if isinstance(y, str) else list(y)
+    rows = [row for row in rows_of(points) if not all(absent(row.get(c)) for c in columns)]
     words = {name: name.replace("_", " ") for name in [x, *columns]} | dict(labels or {})
     if not rows:
         return look.nothing(title, f"Nothing was measured for {words[x]}.")
@@ -48,7 +51,7 @@ def curves(
         measured = _gather(rows, x, column, series)
         _panel(axes, measured, styles, log_x, log_y)
         axes.set_xlabel(words[x])
-        axes.set_title(look.balanced(words[column], 60 // len(columns)), loc="left", pad=12)
+        axes.set_title(look.balanced(words[column], 72 // len(columns)), loc="left", pad=12)
         told.append(_sentence(words[column], words[x], measured))
     if series:
         look.legend_below(picture, [_handle(name, styles[name]) for name in names])
@@ -57,7 +60,7 @@ def curves(
 
 
 def _gather(rows: list, x: str, column: str, series: str | None) -> Points:
-    """{series: {place: measurements}}, places in order."""
+    """{series: {place: measurements}}, in the order given."""
     found: Points = {}
     for row in rows:
         if not absent(row.get(column)):
@@ -68,61 +71,74 @@ def _gather(rows: list, x: str, column: str, series: str | None) -> Points:
 
 def _panel(axes: Axes, measured: Points, styles: dict, log_x: bool, log_y: bool) -> None:
     places = list(dict.fromkeys(place for line in measured.values() for place in line))
-    numeric = all(isinstance(place, int | float) for place in places)
-    spot = {place: place if numeric else number for number, place in enumerate(places)}
+    even = True
+    if all(isinstance(place, int | float) for place in places):
+        places.sort()
+        even = log_x and places[0] <= 0
+    spot = {place: number if even else place for number, place in enumerate(places)}
     for name, line in measured.items():
-        style = styles[name]
-        at = sorted(line, key=lambda place: spot[place])
-        middles = [median(line[place]) for place in at]
-        reach = [[m - min(line[p]) for p, m in zip(at, middles, strict=True)]]
-        reach.append([max(line[p]) - m for p, m in zip(at, middles, strict=True)])
-        axes.errorbar(
-            [spot[place] for place in at], middles, yerr=reach if any(map(any, reach)) else None,
-            color=style.colour, ls=style.dashes, marker=style.marker, ms=9,
-            capsize=5, elinewidth=2, capthick=2,
-        )  # fmt: skip
-    _scales(axes, places, numeric, log_x and numeric and min(places) > 0, log_y)
+        at = [place for place in places if place in line]
+        _line(axes, [spot[place] for place in at], [line[place] for place in at], styles[name])
+    _across(axes, spot, even, log_x and not even)
+    _upwards(axes, log_y)
 
 
-def _scales(axes: Axes, places: list, numeric: bool, log_x: bool, log_y: bool) -> None:
-    plain = FuncFormatter(lambda n, _: f"{n:,.0f}" if n >= 10 or n == int(n) else f"{n:g}")
+def _line(axes: Axes, at: list, runs: list[list[float]], style: look.Style) -> None:
+    middles = [median(run) for run in runs]
+    below = [middle - min(run) for middle, run in zip(middles, runs, strict=True)]
+    above = [max(run) - middle for middle, run in zip(middles, runs, strict=True)]
+    axes.errorbar(
+        at,
+        middles,
+        yerr=[below, above] if any(below + above) else None,
+        color=style.colour,
+        ls=style.dashes,
+        marker=style.marker,
+        ms=9,
+        capsize=5,
+        elinewidth=2,
+        capthick=2,
+    )
+
+
+def _number(value: float, _: int = 0) -> str:
+    """A number as people write it: 12,000 and 0.8 and 2.5."""
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def _across(axes: Axes, spot: dict, even: bool, log_x: bool) -> None:
     if log_x:
         axes.set_xscale("log")
-    if not numeric or (log_x and len(places) <= 7):
-        at = sorted(places) if numeric else range(len(places))
-        axes.set_xticks(
-            list(at),
-            [f"{p:,}" if numeric else look.short(p, 12) for p in at_names(places, numeric)],
-        )
         axes.xaxis.set_minor_formatter(NullFormatter())
+    if even or (log_x and len(spot) <= MOST_TICKS):
+        names = [p if isinstance(p, str) else _number(p) for p in spot]
+        axes.set_xticks(list(spot.values()), [look.short(name, 12) for name in names])
     else:
-        axes.xaxis.set_major_formatter(plain)
+        axes.xaxis.set_major_formatter(FuncFormatter(_number))
+
+
+def _upwards(axes: Axes, log_y: bool) -> None:
     if log_y:
         axes.set_yscale("log")
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
+        axes.set_ylim(0, (axes.get_ylim()[1] or 1) * 1.05)
         axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_formatter(plain)
+    axes.yaxis.set_major_formatter(FuncFormatter(_number))
     axes.grid(axis="y")
 
 
-def at_names(places: list, numeric: bool) -> list:
-    return sorted(places) if numeric else places
-
-
 def _handle(name: object, style: look.Style) -> Line2D:
-    return Line2D(
-        [], [], color=style.colour, ls=style.dashes, marker=style.marker, ms=9,
-        label=look.short(name, 34),
-    )  # fmt: skip
+    label = look.short(name, 34)
+    drawn = {"color": style.colour, "ls": style.dashes, "marker": style.marker, "ms": 9}
+    return Line2D([], [], label=label, **drawn)
 
 
 def _sentence(column: str, x: str, measured: Points) -> str:
     """The ends of every line in words."""
     parts = []
     for name, line in measured.items():
-        first, last = (list(line)[0], list(line)[-1])
-        ends = f"{median(line[first]):,.4g} at {x} {first}, {median(line[last]):,.4g} at {last}"
+        (first, low), *_, (last, high) = [*line.items(), *line.items()]
+        ends = f"{_number(median(low))} at {x} {first}, {_number(median(high))} at {last}"
         parts.append(f"{name}: {ends}" if name != "" else ends)
     return f"{column}. {'; '.join(parts)}"

@@ -12,6 +12,7 @@ from brokerlab.pictures.told import (
     as_faults,
     fault_words,
     faults_in,
+    many,
     rows_of,
     start_of,
     what_clients_were_told,
@@ -72,7 +73,7 @@ def timeline(
     counts = [f"{sum(n for _, n in part):,}" for part in told]
     look.describe(
         picture,
-        f"{counts[0]} records acknowledged, {counts[1]} read, {counts[2]} refused and "
+        f"{counts[0]} acknowledged, {counts[1]} read, {counts[2]} refused and "
         f"{counts[3]} without an answer in {end_s:.1f} seconds",
         fault_words(faults),
     )
@@ -141,7 +142,9 @@ def lag(
     look.legend_below(picture, handles, columns=3)
     peaks = {name: max(lag for _, lag in lines[name]) for name in named}
     words = "; ".join(f"{name} {peak:,.0f}" for name, peak in peaks.items())
-    look.describe(picture, f"Lag of {len(lines)} lines. Highest: {words}", fault_words(faults))
+    look.describe(
+        picture, f"Lag of {many(len(lines), 'line')}. Highest: {words}", fault_words(faults)
+    )
     return picture
 
 

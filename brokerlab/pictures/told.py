@@ -61,6 +61,11 @@ def fault_words(faults: Iterable[Fault]) -> str:
     return f"Shaded: {'; '.join(words)}" if words else ""
 
 
+def many(number: int, thing: str) -> str:
+    """1 key, 2 keys, 1,000 keys."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def start_of(events: Iterable[Mapping]) -> int:
     """The time of the first event in nanoseconds: zero on every time axis."""
     return min((event["time"] for event in events), default=0)

@@ -1,0 +1,1 @@
+"""Benchmarks: a ratio in one run against what a user would otherwise use."""

@@ -1,0 +1,3 @@
+from brokerlab.cli import main
+
+main()
